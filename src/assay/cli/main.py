@@ -106,7 +106,7 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         _silence_stdout()
         return EXIT_FIT
-    except Exception as error:  # noqa: BLE001 - the edge: a defect of ours must not show a traceback to a user.
+    except Exception as error:
         return _report_defect(error)
     return outcome if isinstance(outcome, int) else EXIT_FIT
 

@@ -4,9 +4,9 @@ Each error class carries the exit code of ``docs/design``: 1 a gate or requireme
 environment failed, 4 inconclusive. A message has one shape: where, what, got and want, next step.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from collections.abc import Iterable, Sequence
 
 EXIT_FIT = 0
 EXIT_GATE_FAILED = 1
