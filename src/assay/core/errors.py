@@ -26,11 +26,15 @@ class Problem:
     """File, line and dotted path, or the flag; ``None`` when the problem has no place."""
     next_step: str | None = None
     """What the user can do, as a whole sentence without a final full stop."""
+    detail: str | None = None
+    """What another program said of it, such as the end of an engine's log."""
 
     def render(self) -> str:
-        """Return the problem as one line: ``where: what; next step``."""
+        """Return the problem as one line, ``where: what; next step``, and its detail indented beneath."""
         text = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{text}; {self.next_step}" if self.next_step else text
+        text = f"{text}; {self.next_step}" if self.next_step else text
+        indented = "".join(f"\n    {line}" for line in (self.detail or "").splitlines())
+        return text + indented
 
 
 class AssayError(Exception):

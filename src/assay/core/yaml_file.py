@@ -138,7 +138,7 @@ class _Builder:
 
     def _scalar(self, node: yaml.Node, loc: Loc) -> Any:
         try:
-            value = self._constructor.construct_object(node)  # type: ignore[no-untyped-call]
+            value = self._constructor.construct_object(node)
         except (yaml.YAMLError, ValueError) as error:
             raise bad_input(f"not a plain value: {error}", where=f"{self._at(node)}: {dotted(loc)}") from error
         if value is None or isinstance(value, bool | int | float | str):
@@ -146,7 +146,8 @@ class _Builder:
         return node.value  # Dates and binaries stay as they were written.
 
     def _at(self, place: yaml.Node | yaml.Event) -> str:
-        return f"{self.path}:{place.start_mark.line + 1}"
+        mark = place.start_mark
+        return f"{self.path}:{mark.line + 1}" if mark else str(self.path)
 
     def _yaml_problem(self, error: yaml.YAMLError) -> BadInputError:
         mark = getattr(error, "problem_mark", None)
@@ -170,7 +171,9 @@ def _to_problem(document: Document, detail: Mapping[str, Any], schema: Mapping[s
 
 def _is_union_tag(part: str | int) -> bool:
     """Pydantic adds the tried type to the path of a union (``float``, ``constrained-str``, ``function-after[...]``)."""
-    return isinstance(part, str) and bool(re.search(r"^(float|int|str|bool|constrained-\w+|function-.*|\w+\[.*)$", part))
+    return isinstance(part, str) and bool(
+        re.search(r"^(float|int|str|bool|constrained-\w+|function-.*|\w+\[.*)$", part)
+    )
 
 
 def _known_keys(schema: Mapping[str, Any]) -> set[str]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import MinLen
-
 from packaging.specifiers import SpecifierSet
 
 _STRICT: Any = {"extra": "forbid"}

@@ -165,6 +165,14 @@ class CandidateRequest:
     """The engine's own options, spelled as that engine spells them, without the leading dashes."""
     url: Text | None = None
     """A server that runs already; Assay then neither starts nor stops it."""
+    port: Annotated[int, Ge(1), Le(65535)] | None = None
+    """Loopback port for the engine; ``None`` takes a free one."""
+
+    def __post_init__(self) -> None:
+        if self.url is not None and (self.settings or self.port is not None or self.version is not None):
+            raise ValueError("'url' names a server that runs already: leave out 'settings', 'port' and 'version'")
+        if self.url is not None and not self.url.startswith(("http://", "https://")):
+            raise ValueError(f'url: got "{self.url}", want an address such as http://127.0.0.1:8000')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
