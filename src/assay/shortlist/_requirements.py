@@ -7,8 +7,10 @@ from assay.shortlist.types import Reason
 
 def judge(facts: FactBase, engine: str, version: str | None, profile: WorkloadProfile) -> tuple[Reason, ...]:
     """Return one reason a requirement: device, task, and an artifact in a format that the engine loads."""
-    device = _judge_one(facts, engine, version, f"device.{profile.hardware.device}", f"runs on {profile.hardware.device}")
-    task = _judge_one(facts, engine, version, f"task.{profile.task}", f"serves {profile.task}")
+    device = _judge_one(
+        facts, engine, version, f"device.{profile.hardware.device}", ("run", f"on {profile.hardware.device}")
+    )
+    task = _judge_one(facts, engine, version, f"task.{profile.task}", ("serve", profile.task))
     return (device, task, _judge_formats(facts, engine, version, profile))
 
 
@@ -23,23 +25,27 @@ def _is_true(facts: FactBase, engine: str, version: str | None, key: str) -> boo
     return fact is not None and fact.value is True
 
 
-def _judge_one(facts: FactBase, engine: str, version: str | None, key: str, claim: str) -> Reason:
+def _judge_one(facts: FactBase, engine: str, version: str | None, key: str, claim: tuple[str, str]) -> Reason:
+    """Judge one property; ``claim`` is the verb and its object, such as ``("run", "on cpu")``."""
+    verb, thing = claim
     fact = facts.find(engine, key, version=version)
     title = facts.titles.get(engine, engine)
     requirement = key.replace(".", " ")
     if fact is None:
-        return Reason(requirement=requirement, verdict="unknown", text=f"not known whether {title} {claim}")
-    if fact.value is True:
-        return Reason(
-            requirement=requirement, verdict="met", text=f"{title} {claim}", source=fact.source, as_of=fact.as_of
-        )
-    text = f"{title} does not do this: {claim.replace('serves', 'serve').replace('loads', 'load')} ({fact.source})"
-    return Reason(requirement=requirement, verdict="not met", text=text, source=fact.source, as_of=fact.as_of)
+        return Reason(requirement=requirement, verdict="unknown", text=f"not known whether {title} can {verb} {thing}")
+    is_met = fact.value is True
+    return Reason(
+        requirement=requirement,
+        verdict="met" if is_met else "not met",
+        text=f"{title} {verb}s {thing}" if is_met else f"{title} does not {verb} {thing}",
+        source=fact.source,
+        as_of=fact.as_of,
+    )
 
 
 def _judge_formats(facts: FactBase, engine: str, version: str | None, profile: WorkloadProfile) -> Reason:
     reasons = [
-        _judge_one(facts, engine, version, f"format.{source.format}", f"loads {source.format}")
+        _judge_one(facts, engine, version, f"format.{source.format}", ("load", source.format))
         for source in profile.model.artifacts
     ]
     for verdict in ("met", "unknown"):

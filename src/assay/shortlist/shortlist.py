@@ -104,7 +104,9 @@ def _judge_request(
     if request.url is not None:
         return _make_candidate(request, profile, None, None), reasons
     if installed is None:
-        return _reject(request, (_not_installed(request),), f"run: assay engines install {_wanted(request)} --device cpu")
+        return _reject(
+            request, (_not_installed(request),), f"run: assay engines install {_wanted(request)} --device cpu"
+        )
     formats = loadable_formats(facts, request.engine, version, profile)
     artifact = artifacts[formats[0]]
     if isinstance(artifact, Missing):
@@ -129,9 +131,7 @@ def _not_installed(request: CandidateRequest) -> Reason:
 
 
 def _reject(request: CandidateRequest, reasons: tuple[Reason, ...], next_step: str | None = None) -> Rejection:
-    return Rejection(
-        name=request.name, engine=request.engine, was_asked_for=True, reasons=reasons, next_step=next_step
-    )
+    return Rejection(name=request.name, engine=request.engine, was_asked_for=True, reasons=reasons, next_step=next_step)
 
 
 def _make_candidate(
