@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.core.caveat import Caveat
 from assay.core.clock import Clock
 from assay.core.errors import environment_failed
 from assay.core.units import NS_PER_S
-from assay.engines import LaunchRequest, RunningEngine, attach, engine_named, launch
+from assay.engines import RunningEngine, attach, engine_named, launch
+from assay.experiments._launch_request import launch_request
 from assay.experiments._machine import look_at_machine, machine_caveats
 from assay.experiments._store import (
     ENGINE_LOG_NAME,
@@ -24,6 +26,7 @@ from assay.shortlist import Candidate
 # vLLM compiles for about two minutes on two cores; a start that takes ten is broken.
 _START_DEADLINE_S = 600.0
 _REQUEST_DEADLINE_S = 120.0
+_DRAIN_S = 60.0
 _WARMUP_NAME = "warmup.parquet"
 
 
@@ -52,17 +55,7 @@ def _start(candidate: Candidate, work: Path, clock: Clock) -> RunningEngine:
     engine = engine_named(candidate.engine)
     if candidate.url is not None:
         return attach(engine, candidate.url, candidate.model_name, clock=clock, deadline_s=30)
-    if candidate.python is None or candidate.artifact is None:
-        raise environment_failed(f"{candidate.name}: neither an address nor an environment", where=str(work))
-    request = LaunchRequest(
-        python=Path(candidate.python),
-        artifact=Path(candidate.artifact.path),
-        served_name=candidate.model_name,
-        context_tokens=candidate.context_tokens,
-        settings=candidate.settings,
-        port=candidate.port or 0,
-        threads=candidate.cores,
-    )
+    request = launch_request(candidate)
     return launch(
         engine, request, directory=work, log_path=work / ENGINE_LOG_NAME, clock=clock, deadline_s=_START_DEADLINE_S
     )
@@ -73,7 +66,7 @@ def _load(plan: Plan, trial: Trial, engine: RunningEngine, work: Path, tell: Tel
     traffic = plan.traffic
     if traffic.warmup_requests:
         tell("warming up")
-        run_load(
+        _run_whole(
             target=target,
             schedule=closed_loop(concurrency=traffic.concurrency or 1, total=traffic.warmup_requests),
             requests=make_requests(traffic, traffic.warmup_requests, trial.seed, purpose="warmup"),
@@ -83,17 +76,27 @@ def _load(plan: Plan, trial: Trial, engine: RunningEngine, work: Path, tell: Tel
     engine.require_alive()
     _keep_metrics(engine, work / METRICS_BEFORE_NAME)
     tell("measuring")
-    measured = run_load(
+    measured = _run_whole(
         target=target,
         schedule=make_schedule(traffic, trial.seed),
         requests=make_requests(traffic, traffic.requests_per_trial, trial.seed, purpose="measured"),
         records_path=work / RECORDS_NAME,
-        options=LoadOptions(deadline_s=_REQUEST_DEADLINE_S, drain_s=_REQUEST_DEADLINE_S),
+        options=LoadOptions(deadline_s=_REQUEST_DEADLINE_S, drain_s=_DRAIN_S),
         on_progress=lambda progress: tell("measuring", _interim(progress), _share(progress)),
     )
     engine.require_alive()
     _keep_metrics(engine, work / METRICS_AFTER_NAME)
     return _Loaded(engine=engine, measured=measured)
+
+
+def _run_whole(**arguments: Any) -> LoadResult:
+    """Run a load to its end; one that was cut short is no measurement of this trial, whatever it recorded."""
+    result = run_load(**arguments)
+    if any(caveat.id == "load-interrupted" for caveat in result.info.caveats):
+        raise KeyboardInterrupt
+    if result.info.is_partial:
+        raise environment_failed("the load generator lost a worker", where=str(result.records_path))
+    return result
 
 
 def _interim(progress: LoadProgress) -> str:

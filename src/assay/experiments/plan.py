@@ -11,6 +11,7 @@ from random import Random
 
 from assay.core.artifact import read_artifact, write_artifact
 from assay.core.errors import GateFailedError, Problem
+from assay.experiments._launch_request import require_settings
 from assay.experiments.types import BudgetName, Plan, Trial
 from assay.profile import WorkloadProfile
 from assay.shortlist import Candidate, Shortlist
@@ -32,7 +33,8 @@ def plan(
 ) -> Plan:
     """Draw the trials of all candidates that fit; ``blocks`` overrides the budget's number.
 
-    ``extends`` is the plan whose results were seen already. Raises ``GateFailedError`` when no candidate is left.
+    ``extends`` is the plan whose results were seen already. Raises ``GateFailedError`` when no candidate is left and
+    ``BadInputError`` for settings that an engine does not take.
     """
     left_out = {
         entry.candidate_name: "does not fit in memory" for entry in sizing.sizes if _is_too_large(entry.verdict)
@@ -40,6 +42,7 @@ def plan(
     candidates = tuple(entry for entry in shortlist.candidates if entry.name not in left_out)
     if not candidates:
         raise GateFailedError(_nothing_to_run(shortlist, left_out))
+    require_settings(candidates)
     n_blocks = blocks or BLOCKS_BY_BUDGET[budget]
     return Plan(
         budget=budget,

@@ -126,11 +126,11 @@ class Slo:
     __pydantic_config__: ClassVar[Any] = _STRICT
 
     ttft_ms: Positive | None = None
-    """Time to first token: first content - request sent."""
+    """Time to first token, from when the request was due: what its user waits."""
     tpot_ms: Positive | None = None
     """Time per output token: (last token - first token) / (output tokens - 1)."""
     e2e_latency_ms: Positive | None = None
-    """Last token - request sent."""
+    """Last token, from when the request was due."""
     attainment: Annotated[float, Gt(0), Lt(1)] = 0.95
     """Share of the offered requests that must be good."""
 
