@@ -7,9 +7,9 @@ Variate Generation, 1986, II.2); only ``Random.random`` and ``gammavariate`` are
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import accumulate, islice, takewhile
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -138,7 +138,7 @@ def _open_loop(
 ) -> Schedule:
     if (total is None) == (duration_s is None):
         raise bad_input("want exactly one of 'total' and 'duration_s'", where="schedule")
-    offsets = _cumulate(gaps)
+    offsets = accumulate(gaps)
     if duration_s is not None:
         limit = duration_s
         drawn = tuple(round(offset * NS_PER_S) for offset in takewhile(lambda offset: offset < limit, offsets))
@@ -147,15 +147,3 @@ def _open_loop(
     return Schedule(
         loop="open_loop", kind=kind, arrivals_ns=drawn, total=len(drawn), seed=seed, parameters=dict(parameters)
     )
-
-
-def _cumulate(gaps: Iterable[float]) -> Iterator[float]:
-    """Yield running sums with Kahan's compensation, so that a day of arrivals keeps its nanoseconds."""
-    total = 0.0
-    compensation = 0.0
-    for gap in gaps:
-        corrected = gap - compensation
-        moved = total + corrected
-        compensation = (moved - total) - corrected
-        total = moved
-        yield total

@@ -27,11 +27,13 @@ Outcome = Literal[
     "dropped",
     "censored",
 ]
-"""How a request ended. ``client_error`` is our own fault (no descriptor left), ``network_error`` a refused, reset or
-unreachable connection, ``http_error`` a status other than 2xx, ``stream_error`` an error object inside the stream,
-``bad_response`` an answer that is not what was asked for (not HTTP, not a stream), ``truncated`` an end without a finish
-reason, ``empty`` a whole answer without any output, ``timed_out`` our deadline; ``cancelled`` was cut by plan,
-``dropped`` never sent though due, and ``censored`` was still running when the run ended."""
+"""How a request ended.
+
+Failures: ``client_error`` is our own fault (no descriptor left), ``network_error`` a refused, reset or unreachable
+connection, ``http_error`` a status other than 2xx, ``stream_error`` an error object inside the stream, ``bad_response``
+an answer that is not what was asked for (not HTTP, not a stream), ``truncated`` an end without a finish reason,
+``empty`` a whole answer without any output, ``timed_out`` our deadline. The rest: ``cancelled`` was cut by plan,
+``dropped`` never sent though due, ``censored`` still running when the run ended."""
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 NOT_FAILED: frozenset[str] = frozenset({"completed", "cancelled", "dropped", "censored"})
 
@@ -77,7 +79,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadRequest:
-    """The work of one request: ``messages`` (chat) or ``prompt`` (completions, embeddings; chat as one user message)."""
+    """The work of one request: ``messages`` for a chat, ``prompt`` for the rest (and for a chat of one message)."""
 
     messages: tuple[Message, ...] = ()
     prompt: str | None = None

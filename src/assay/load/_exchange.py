@@ -1,0 +1,114 @@
+"""One request under way: its turn, its times, and the raw reads of its answer."""
+
+from assay.load._job import Item, Turn
+from assay.load._spool import Capture, Ending
+from assay.load._sse import SseParser
+from assay.load._stamps import ClockMap
+
+_DONE = b"[DONE]"
+_TAIL_BYTES = 16
+_SLACK_NS = 50_000
+"""How far two readings of the clocks may disagree; smaller than any step that is told from noise."""
+
+
+class Exchange:
+    """State of one request; the worker fills it in, ``capture`` hands it over."""
+
+    __slots__ = (
+        "chunks_left",
+        "connect_started_at_ns",
+        "connected_at_ns",
+        "deadline_ns",
+        "done_at_ns",
+        "is_kernel_stamped",
+        "item",
+        "pieces",
+        "retries",
+        "scheduled_at_ns",
+        "sent_at_ns",
+        "stamps",
+        "tail",
+        "turn_number",
+    )
+
+    def __init__(self, item: Item, turn_number: int, *, scheduled_at_ns: int, deadline_ns: int) -> None:
+        self.item = item
+        self.turn_number = turn_number
+        self.scheduled_at_ns = scheduled_at_ns
+        self.deadline_ns = deadline_ns
+        self.connect_started_at_ns: int | None = None
+        self.connected_at_ns: int | None = None
+        self.sent_at_ns: int | None = None
+        self.retries = 0
+        self.stamps: list[int] = []
+        self.pieces: list[bytes] = []
+        self.is_kernel_stamped = False
+        self.tail = b""
+        self.done_at_ns: int | None = None
+        self.chunks_left = self.turn.cancel_after_chunks
+
+    @property
+    def turn(self) -> Turn:
+        """The request of this exchange."""
+        return self.item.turns[self.turn_number]
+
+    def sees_done(self, piece: bytes) -> bool:
+        """Return True when ``piece``, the body bytes just read, completes the stream's ``[DONE]`` event.
+
+        The words may also stand in generated text, or be split between two reads, so a hit is checked by parsing.
+        """
+        window = self.tail + piece if self.tail else piece
+        self.tail = b"" if piece.endswith(b"\n") else window[-_TAIL_BYTES:]
+        return _DONE in window and self._ends_with_done()
+
+    def counts_down(self, piece: bytes) -> bool:
+        """Return True when the chosen number of events has come after which this request is to be cancelled."""
+        if self.chunks_left is None:
+            return False
+        self.chunks_left -= piece.count(b"data:")
+        return self.chunks_left <= 0
+
+    def capture(self, ending: Ending, *, finished_at_ns: int, clock_map: ClockMap) -> Capture:
+        """Return what the transport saw; the raw stamps come onto the monotonic line here.
+
+        A whole answer ended with its last read; any other ending is dated by the worker.
+        """
+        stamps_ns = self._map_stamps(clock_map, finished_at_ns)
+        if ending in {"complete", "done_but_open"} and stamps_ns:
+            finished_at_ns = stamps_ns[-1]
+        return Capture(
+            index=self.turn.index,
+            meta=self.turn.meta,
+            scheduled_at_ns=self.scheduled_at_ns,
+            connect_started_at_ns=self.connect_started_at_ns,
+            connected_at_ns=self.connected_at_ns,
+            sent_at_ns=self.sent_at_ns,
+            finished_at_ns=finished_at_ns,
+            ending=ending,
+            retries=self.retries,
+            is_kernel_stamped=self.is_kernel_stamped,
+            stamps_ns=stamps_ns,
+            lengths=[len(piece) for piece in self.pieces],
+            body=b"".join(self.pieces),
+        )
+
+    def _map_stamps(self, clock_map: ClockMap, finished_at_ns: int) -> list[int]:
+        if not self.is_kernel_stamped:
+            return self.stamps
+        if len(clock_map.offsets) == 1:
+            offset = clock_map.offset_ns
+            return [stamp - offset for stamp in self.stamps]
+        mapped: list[int] = []
+        floor = self.sent_at_ns or self.scheduled_at_ns
+        ceiling = finished_at_ns + _SLACK_NS
+        for stamp in self.stamps:
+            placed = clock_map.to_monotonic_ns(stamp, not_before_ns=floor - _SLACK_NS, not_after_ns=ceiling)
+            # A stamp that no known difference can place is replaced by the last time that is known to be before it.
+            floor = floor if placed is None else placed
+            mapped.append(floor)
+        return mapped
+
+    def _ends_with_done(self) -> bool:
+        parser = SseParser()
+        events = parser.feed(b"".join(self.pieces)) + parser.finish()
+        return bool(events) and events[-1].data.strip() == _DONE
