@@ -25,6 +25,7 @@ def make_decision(run: Run) -> Decision:
         store.failures(),
         load_records=lambda result: records_of(store, result),
         run_directory=str(run.directory),
+        profile_source=run.loaded.source,
     )
     digests = {result.trial.id: digest_file(store.trial_directory(result.trial) / RESULT_NAME) for result in results}
     write_decision(run.path(DECISION_NAME), decision, plan_digest=plan_digest, trial_digests=digests)

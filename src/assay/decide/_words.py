@@ -1,13 +1,14 @@
 """The decision in words: the same sentences go to the terminal, to ``decision.json`` and to the report."""
 
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.core.units import format_number, format_percent
+from assay.core.units import format_duration, format_number, format_percent
 from assay.decide._metrics import describe_value, title_of
 from assay.decide.types import Answer, CandidateFigures
 from assay.experiments import Plan
-from assay.stats import MIN_BLOCKS, Comparison
+from assay.stats import Comparison
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,9 @@ class Wording:
     answer: Answer
     more_blocks: int | None
     run_directory: str
+    profile_source: str
+    seconds_per_block: float | None
+    """Mean time of a block so far; ``None`` before one is finished."""
 
     def headline(self) -> str:
         """Return the answer in one sentence."""
@@ -43,15 +47,16 @@ class Wording:
 
     def would_change(self) -> tuple[str, ...]:
         """Return what would settle or change the answer, with the commands."""
-        lines: list[str] = []
-        if self.answer == "inconclusive" and self.contenders:
-            lines.append(f"Run more blocks: `assay select {self._profile_hint} --blocks {self._target_blocks()}`")
-        if self.answer == "none fits":
-            lines.append("Loosen the limit that fails in the profile's `slo`, or give a candidate that is faster")
-        if self.answer in {"chosen", "equivalent"}:
-            lines.append("Another request mix, rate, context or hardware: the figures hold for this profile alone")
-            lines.append("A change of the engine's version, settings or model file: it makes another candidate")
-        return tuple(lines)
+        match self.answer:
+            case "inconclusive":
+                return tuple(self._settling_lines())
+            case "none fits":
+                return ("Loosen the limit that fails in the profile's `slo`, or add a candidate that is faster",)
+            case _:
+                return (
+                    "Another request mix, rate, context or hardware: the figures hold for this profile alone",
+                    "A change of the engine's version, settings or model file: it makes another candidate",
+                )
 
     @property
     def _leader(self) -> CandidateFigures:
@@ -60,10 +65,6 @@ class Wording:
     @property
     def _rival_ids(self) -> set[str]:
         return {entry.candidate_id for entry in self.contenders[1:]}
-
-    @property
-    def _profile_hint(self) -> str:
-        return f"PROFILE --out {self.run_directory}"
 
     def _name(self, candidate_id: str) -> str:
         return next(entry.name for entry in self.figures if entry.candidate_id == candidate_id)
@@ -80,16 +81,34 @@ class Wording:
         lead = f"{self._leader.name} leads, but " if len(self.contenders) > 1 else ""
         return f"Inconclusive: {lead}{self.more_blocks} more {blocks} would tell."
 
-    def _target_blocks(self) -> int:
-        return self.plan.blocks + (self.more_blocks or MIN_BLOCKS)
+    def _settling_lines(self) -> Iterable[str]:
+        if not self.contenders:
+            yield f"Finish the trials: `assay run {shlex.quote(self.run_directory)}`"
+            return
+        if self.more_blocks is not None:
+            blocks = self.plan.blocks + self.more_blocks
+            takes = "" if self.seconds_per_block is None else f", {self._duration()} more"
+            command = shlex.join(
+                ["assay", "select", self.profile_source, "--out", self.run_directory, "--blocks", str(blocks)]
+            )
+            yield f"Run {blocks} blocks{takes}: `{command}`"
+        if self.more_blocks is None or self.more_blocks > self.plan.blocks:
+            yield (
+                "Make each trial say more: end other programs on this machine, or raise the profile's"
+                " `traffic.requests_per_trial`"
+            )
+            yield "Or accept a wider `objective.margin`, if so small a difference does not matter to you"
+
+    def _duration(self) -> str:
+        seconds = (self.seconds_per_block or 0.0) * (self.more_blocks or 0)
+        return f"about {format_duration(seconds)}"
 
     def _objective_line(self) -> str:
         value = describe_value(self.plan.primary_metric, self._leader.objective)
         lead = "leads with" if self.answer == "inconclusive" and len(self.contenders) > 1 else "has"
-        return (
-            f"{self._leader.name} {lead} {value} ({title_of(self.plan.primary_metric)}, geometric mean of"
-            f" {self._leader.blocks} blocks)."
-        )
+        title, blocks = title_of(self.plan.primary_metric), self._leader.blocks
+        basis = "one block" if blocks == 1 else f"geometric mean of {blocks} blocks"
+        return f"{self._leader.name} {lead} {value} ({title}, {basis})."
 
     def _pair_line(self, entry: Comparison) -> str:
         name = self._name(entry.b)
@@ -102,7 +121,7 @@ class Wording:
             else f" ({format_percent(interval.confidence)} interval {format_number(interval.low)} to"
             f" {format_number(interval.high)})"
         )
-        return f"That is {format_number(entry.ratio)} times {name}'s{spread}. {entry.reason}"
+        return f"That is {format_number(entry.ratio)} times the figure of {name}{spread}. {entry.reason}"
 
     def _gate_lines(self) -> Iterable[str]:
         for entry in self.figures:

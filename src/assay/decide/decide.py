@@ -35,8 +35,12 @@ def decide(
     *,
     load_records: LoadRecords,
     run_directory: str,
+    profile_source: str,
 ) -> Decision:
-    """Judge the candidates of a plan by its finished trials; ``load_records`` reads one trial's requests."""
+    """Judge the candidates of a plan by its finished trials.
+
+    ``load_records`` reads one trial's requests; directory and source of the profile only stand in the advice.
+    """
     figures = sorted(
         (figures_of(plan, candidate, results, failures, load_records) for candidate in plan.candidates),
         key=_best_first(plan),
@@ -53,6 +57,8 @@ def decide(
         answer=answer,
         more_blocks=more_blocks,
         run_directory=run_directory,
+        profile_source=profile_source,
+        seconds_per_block=_seconds_per_block(plan, results),
     )
     return Decision(
         answer=answer,
@@ -148,6 +154,12 @@ def _answer(
     if any(gate.verdict == "not proven" for gate in contenders[0].gates):
         return "inconclusive", plan.blocks
     return ("equivalent" if any(entry.answer == "equivalent" for entry in decisive) else "chosen"), None
+
+
+def _seconds_per_block(plan: Plan, results: Sequence[TrialResult]) -> float | None:
+    if not results:
+        return None
+    return sum(result.duration_s for result in results) / len(results) * len(plan.candidates)
 
 
 def _collect_caveats(plan: Plan, results: Sequence[TrialResult]) -> tuple[Caveat, ...]:
