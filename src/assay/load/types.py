@@ -247,7 +247,8 @@ class RequestRecord:
         """Time per output token: (last_token_at - first_token_at) / (tokens - 1).
 
         The tokens of the first chunk arrived with the first token; where they are known to be several, the divisor is
-        the number of tokens after the first chunk. ``None`` below two tokens, or when the server sent no usage.
+        the number of tokens after the first chunk. ``None`` below two tokens, when the server sent no usage, and for
+        several choices, whose tokens share one total.
         """
         after_first = self._tokens_after_first_chunk()
         span = _span_s(self.first_token_at_ns, self.last_token_at_ns)
@@ -275,7 +276,7 @@ class RequestRecord:
         return self.outcome not in NOT_FAILED
 
     def _tokens_after_first_chunk(self) -> int | None:
-        if self.output_tokens is None or self.output_tokens < 2:
+        if self.output_tokens is None or self.output_tokens < 2 or self.choice_count > 1:
             return None
         first = self.chunk_tokens[0] if self.chunk_tokens else 1
         return self.output_tokens - max(first, 1)
