@@ -34,6 +34,7 @@ class Connection:
         "connected_at_ns",
         "exchange",
         "fd",
+        "is_settled",
         "is_stamped",
         "is_used",
         "outgoing",
@@ -51,6 +52,8 @@ class Connection:
         self.tls = tls
         self.state = State.CONNECTING
         self.outgoing = b""
+        self.is_settled = False
+        """True when the connection stands and nothing waits to be sent: whatever it is ready for is a read."""
         self.exchange: Exchange | None = None
         self.parser = ResponseParser()
         self.connect_started_at_ns = started_at_ns
@@ -160,6 +163,7 @@ class ConnectionPool:
             with contextlib.suppress(BlockingIOError):
                 data = data[connection.sock.send(data) :]
         connection.outgoing = data
+        connection.is_settled = not data and connection.state is State.OPEN
         if had_queue or data:
             self._poller.change(connection.fd, READ | WRITE if data else READ)
 

@@ -6,7 +6,8 @@ from assay.load._sse import SseParser
 from assay.load._stamps import ClockMap
 
 _DONE = b"[DONE]"
-_TAIL_BYTES = 16
+_TAIL_READS = 8
+"""[DONE] may be split between reads, though hardly over more than these."""
 _SLACK_NS = 50_000
 """How far two readings of the clocks may disagree; smaller than any step that is told from noise."""
 
@@ -19,15 +20,15 @@ class Exchange:
         "connect_started_at_ns",
         "connected_at_ns",
         "deadline_ns",
-        "done_at_ns",
         "is_kernel_stamped",
         "item",
         "pieces",
+        "reads_judged",
+        "reads_seen",
         "retries",
         "scheduled_at_ns",
         "sent_at_ns",
         "stamps",
-        "tail",
         "turn_number",
     )
 
@@ -43,8 +44,7 @@ class Exchange:
         self.stamps: list[int] = []
         self.pieces: list[bytes] = []
         self.is_kernel_stamped = False
-        self.tail = b""
-        self.done_at_ns: int | None = None
+        self.reads_seen = self.reads_judged = 0
         self.chunks_left = self.turn.cancel_after_chunks
 
     @property
@@ -52,14 +52,17 @@ class Exchange:
         """The request of this exchange."""
         return self.item.turns[self.turn_number]
 
-    def sees_done(self, piece: bytes) -> bool:
-        """Return True when ``piece``, the body bytes just read, completes the stream's ``[DONE]`` event.
+    def has_gone_quiet_after_done(self) -> bool:
+        """Return True when nothing has come since the last look and the stream's last event was ``[DONE]``.
 
-        The words may also stand in generated text, or be split between two reads, so a hit is checked by parsing.
+        The words may also stand in generated text, so the stream is parsed, once for each state that it rests in.
         """
-        window = self.tail + piece if self.tail else piece
-        self.tail = b"" if piece.endswith(b"\n") else window[-_TAIL_BYTES:]
-        return _DONE in window and self._ends_with_done()
+        reads = len(self.stamps)
+        is_quiet, self.reads_seen = reads == self.reads_seen, reads
+        if not is_quiet or reads == self.reads_judged:
+            return False
+        self.reads_judged = reads
+        return _DONE in b"".join(self.pieces[-_TAIL_READS:]) and self._ends_with_done()
 
     def counts_down(self, piece: bytes) -> bool:
         """Return True when the chosen number of events has come after which this request is to be cancelled."""

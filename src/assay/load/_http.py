@@ -36,7 +36,7 @@ class _State(Enum):
 class ResponseParser:
     """Reads one response; ``feed`` returns the body bytes that a read completed."""
 
-    __slots__ = ("_buffer", "_left", "_minor", "_state", "headers", "status")
+    __slots__ = ("_buffer", "_left", "_minor", "_state", "headers", "is_complete", "status")
 
     def __init__(self) -> None:
         self._state = _State.HEAD
@@ -45,11 +45,8 @@ class ResponseParser:
         self._minor = 1
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
-
-    @property
-    def is_complete(self) -> bool:
+        self.is_complete = False
         """True when the whole response has been read."""
-        return self._state is _State.COMPLETE
 
     @property
     def can_reuse(self) -> bool:
@@ -72,8 +69,8 @@ class ResponseParser:
     def finish(self) -> None:
         """Say that the peer closed the connection; raises ``HttpError`` when the response is not whole by then."""
         if self._state is _State.UNTIL_CLOSE:
-            self._state = _State.COMPLETE
-        elif self._state is not _State.COMPLETE:
+            self.is_complete = True
+        elif not self.is_complete:
             raise HttpError("the connection closed inside the response")
 
     def _feed_slowly(self, data: bytes) -> bytes:
@@ -81,6 +78,7 @@ class ResponseParser:
         body: list[bytes] = []
         while self._step(body):
             pass
+        self.is_complete = self._state is _State.COMPLETE
         return b"".join(body)
 
     def _step(self, body: list[bytes]) -> bool:

@@ -10,7 +10,16 @@ import sys
 from typing import Protocol
 
 READ = 1
-WRITE = 2
+WRITE = 4
+"""The values of EPOLLIN and EPOLLOUT, so that epoll's answer needs no translation; any other bit means trouble."""
+
+_MAX_EVENTS = 512
+_TO_SELECTORS = {
+    READ: selectors.EVENT_READ,
+    WRITE: selectors.EVENT_WRITE,
+    READ | WRITE: selectors.EVENT_READ | selectors.EVENT_WRITE,
+}
+_FROM_SELECTORS = {mask: interest for interest, mask in _TO_SELECTORS.items()}
 
 
 class Poller(Protocol):
@@ -29,14 +38,12 @@ class Poller(Protocol):
         ...
 
     def wait(self, timeout_ns: int) -> list[tuple[int, int]]:
-        """Return (descriptor, readiness) pairs, after at most ``timeout_ns``; trouble counts as both readinesses."""
+        """Return (descriptor, readiness) pairs, after at most ``timeout_ns``."""
         ...
 
 
 class EpollPoller:
     """Linux."""
-
-    _MASKS = (0, select.EPOLLIN, select.EPOLLOUT, select.EPOLLIN | select.EPOLLOUT) if sys.platform == "linux" else ()
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
@@ -44,23 +51,23 @@ class EpollPoller:
 
     def add(self, fd: int, interest: int) -> None:
         """See ``Poller``."""
-        self._epoll.register(fd, self._MASKS[interest])
+        self._epoll.register(fd, interest)
 
     def change(self, fd: int, interest: int) -> None:
         """See ``Poller``."""
-        self._epoll.modify(fd, self._MASKS[interest])
+        self._epoll.modify(fd, interest)
 
     def remove(self, fd: int) -> None:
         """See ``Poller``."""
         self._epoll.unregister(fd)
 
     def wait(self, timeout_ns: int) -> list[tuple[int, int]]:
-        """See ``Poller``; EPOLLIN is 1 and EPOLLOUT is 4, everything else is trouble."""
-        events = self._epoll.poll(0, 512)
+        """See ``Poller``."""
+        events = self._epoll.poll(0, _MAX_EVENTS)
         if not events and timeout_ns > 0:
             select.select(self._own_fd, (), (), timeout_ns / 1e9)
-            events = self._epoll.poll(0, 512)
-        return [(fd, READ if mask == 1 else _from_epoll(mask)) for fd, mask in events]
+            events = self._epoll.poll(0, _MAX_EVENTS)
+        return events
 
 
 class SelectorPoller:
@@ -71,11 +78,11 @@ class SelectorPoller:
 
     def add(self, fd: int, interest: int) -> None:
         """See ``Poller``."""
-        self._selector.register(fd, interest)
+        self._selector.register(fd, _TO_SELECTORS[interest])
 
     def change(self, fd: int, interest: int) -> None:
         """See ``Poller``."""
-        self._selector.modify(fd, interest)
+        self._selector.modify(fd, _TO_SELECTORS[interest])
 
     def remove(self, fd: int) -> None:
         """See ``Poller``."""
@@ -83,15 +90,9 @@ class SelectorPoller:
 
     def wait(self, timeout_ns: int) -> list[tuple[int, int]]:
         """See ``Poller``."""
-        return [(key.fd, mask) for key, mask in self._selector.select(timeout_ns / 1e9)]
+        return [(key.fd, _FROM_SELECTORS[mask]) for key, mask in self._selector.select(max(0.0, timeout_ns / 1e9))]
 
 
 def make_poller() -> Poller:
     """Return the best poller of this platform."""
     return EpollPoller() if sys.platform == "linux" else SelectorPoller()
-
-
-def _from_epoll(mask: int) -> int:
-    if mask & ~(select.EPOLLIN | select.EPOLLOUT):
-        return READ | WRITE
-    return (READ if mask & select.EPOLLIN else 0) | (WRITE if mask & select.EPOLLOUT else 0)

@@ -38,7 +38,7 @@ class Transport:
         self._pool = ConnectionPool(job, poller)
         self._head = job.head.encode("latin-1")
         self._cancels: list[tuple[int, int, Exchange]] = []
-        self._done: list[Exchange] = []
+        self._next_done_sweep_ns = 0
         self.clock_map = ClockMap()
         self.in_flight: dict[Exchange, Connection | None] = {}
         self.sent = self.reads = self.unstamped_reads = 0
@@ -74,26 +74,33 @@ class Transport:
         connection = self._pool.by_fd.get(fd)
         if connection is None:
             return
-        if connection.state is not State.OPEN:
-            self._go_on_connecting(connection, readiness)
-        elif connection.outgoing and readiness & WRITE:
-            self._flush(connection)
-        elif readiness & READ:
+        if connection.is_settled:
             self._read(connection)
+        elif connection.state is not State.OPEN:
+            self._go_on_connecting(connection, readiness)
+        else:
+            self._flush(connection)
+            if readiness != WRITE:
+                self._read(connection)
 
     def sweep(self, now_ns: int) -> None:
-        """End what has outlived its deadline, its planned life or its [DONE]."""
+        """End what has outlived its deadline or its [DONE]; called a few times a second."""
+        overdue = [exchange for exchange in self.in_flight if exchange.deadline_ns <= now_ns]
+        for exchange in overdue:
+            connection = self.in_flight[exchange]
+            is_connected = connection is not None and connection.state is State.OPEN
+            self.end(exchange, "timed_out", error="no answer in time" if is_connected else "no connection in time")
+        if now_ns >= self._next_done_sweep_ns:
+            self._next_done_sweep_ns = now_ns + _DONE_GRACE_NS
+            for exchange in [exchange for exchange in self.in_flight if exchange.has_gone_quiet_after_done()]:
+                self.end(exchange, "done_but_open")
+
+    def cancel_due(self, now_ns: int) -> None:
+        """End what was to be cancelled by now."""
         while self._cancels and self._cancels[0][0] <= now_ns:
             _, _, exchange = heappop(self._cancels)
             if exchange in self.in_flight:
                 self.end(exchange, "cancelled", error="cancelled after the planned time")
-        for exchange in [exchange for exchange in self._done if now_ns - (exchange.done_at_ns or 0) > _DONE_GRACE_NS]:
-            self._done.remove(exchange)
-            if exchange in self.in_flight:
-                self.end(exchange, "done_but_open")
-        for exchange, connection in [pair for pair in self.in_flight.items() if pair[0].deadline_ns <= now_ns]:
-            is_connected = connection is not None and connection.state is State.OPEN
-            self.end(exchange, "timed_out", error="no answer in time" if is_connected else "no connection in time")
 
     def next_cancel_ns(self) -> int | None:
         """Return when the next planned cancellation is due."""
@@ -105,6 +112,7 @@ class Transport:
         self.clock_map.observe()
         capture = exchange.capture(ending, finished_at_ns=now_ns, clock_map=self.clock_map)
         capture.error = error
+        self.reads += len(capture.stamps_ns)
         connection = self.in_flight.pop(exchange, None)
         if connection is not None:
             capture.http_status = connection.parser.status
@@ -171,6 +179,7 @@ class Transport:
 
     def _on_connected(self, connection: Connection) -> None:
         connection.state = State.OPEN
+        connection.is_settled = not connection.outgoing
         exchange = connection.exchange
         if exchange is None:
             self._pool.give_back(connection)
@@ -225,7 +234,6 @@ class Transport:
             exchange.stamps.append(seconds * 1_000_000_000 + nanoseconds)
         else:
             self._stamp_here(exchange)
-        self.reads += 1
         try:
             if connection.tls is not None:
                 data = connection.tls.decrypt(data)
@@ -237,9 +245,6 @@ class Transport:
         exchange.pieces.append(piece)
         if connection.parser.is_complete:
             self._complete(connection, exchange)
-        elif exchange.sees_done(piece):
-            exchange.done_at_ns = time.monotonic_ns()
-            self._done.append(exchange)
         elif exchange.chunks_left is not None and exchange.counts_down(piece):
             self.end(exchange, "cancelled", error="cancelled after the planned number of chunks")
 
@@ -264,7 +269,7 @@ class Transport:
         try:
             connection.parser.finish()
         except HttpError as error:
-            self._break(connection, "done_but_open" if exchange.done_at_ns else "closed_early", str(error))
+            self._break(connection, "closed_early", str(error))
             return
         self.end(exchange, "complete")
 

@@ -72,6 +72,7 @@ class LoadWorker:
         self._transport.clock_map.observe()
         self._start_later(now_ns)
         self._start_scheduled(start_ns, now_ns)
+        self._transport.cancel_due(now_ns)
         if self._close_ns is not None and now_ns >= self._close_ns:
             self._close(now_ns)
         if now_ns >= self._next_tick_ns:
@@ -92,7 +93,8 @@ class LoadWorker:
             due_ns = min(due_ns, start_ns + self._next.due_ns)
         if self._later:
             due_ns = min(due_ns, self._later[0][0])
-        return due_ns
+        cancel_ns = self._transport.next_cancel_ns()
+        return due_ns if cancel_ns is None else min(due_ns, cancel_ns)
 
     def _tick(self, now_ns: int) -> None:
         self._next_tick_ns = now_ns + _TICK_NS
