@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,8 @@ class EngineProcess:
 
     def _close_pipe(self) -> None:
         if self._warden.stdin is not None:
-            self._warden.stdin.close()
+            with suppress(OSError):  # A warden that was killed cannot take what is still buffered.
+                self._warden.stdin.close()
         try:
             self._warden.wait(_WARDEN_MARGIN_S)
         except subprocess.TimeoutExpired:

@@ -21,6 +21,8 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _ORPHANED_GRACE_S = 2.0
 _POLL_S = 0.05
+_OURS_TO_IGNORE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Only Assay, through the pipe, ends an engine in order."""
 
 
 def _prctl(option: int, value: int) -> None:
@@ -28,7 +30,10 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
-def _die_with_warden() -> None:
+def _prepare_child() -> None:
+    """In the new process: take the signals' own effects back, for ignored ones outlive exec; die with the warden."""
+    for number in _OURS_TO_IGNORE:
+        signal.signal(number, signal.SIG_DFL)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -48,7 +53,7 @@ def _start(command: list[str]) -> "subprocess.Popen[bytes]":
         stdout=2,
         stderr=2,
         start_new_session=True,
-        preexec_fn=_die_with_warden,  # noqa: PLW1509 - this process has one thread.
+        preexec_fn=_prepare_child,  # noqa: PLW1509 - this process has one thread.
     )
 
 
@@ -120,8 +125,8 @@ def _sweep(group: int) -> None:
 
 def main() -> None:
     """Start the engine, wait for the order to stop or for its end, and leave nothing behind."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # Only Assay, through the pipe, ends an engine in order.
+    for number in _OURS_TO_IGNORE:
+        signal.signal(number, signal.SIG_IGN)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     command = sys.argv[sys.argv.index("--") + 1 :]
     try:
