@@ -1,5 +1,6 @@
 """One request under way: its turn, its times, and the raw reads of its answer."""
 
+from assay.load._http import ResponseParser
 from assay.load._job import Item, Turn
 from assay.load._spool import Capture, Ending
 from assay.load._sse import SseParser
@@ -8,6 +9,7 @@ from assay.load._stamps import ClockMap
 _DONE = b"[DONE]"
 _TAIL_READS = 8
 """[DONE] may be split between reads, though hardly over more than these."""
+_GOOD_ENDINGS = frozenset({"complete", "done_but_open", "cancelled"})
 _SLACK_NS = 50_000
 """How far two readings of the clocks may disagree; smaller than any step that is told from noise."""
 
@@ -20,8 +22,12 @@ class Exchange:
         "connect_started_at_ns",
         "connected_at_ns",
         "deadline_ns",
+        "ended_at_ns",
+        "ending",
+        "error",
         "is_kernel_stamped",
         "item",
+        "parser",
         "pieces",
         "reads_judged",
         "reads_seen",
@@ -46,6 +52,10 @@ class Exchange:
         self.is_kernel_stamped = False
         self.reads_seen = self.reads_judged = 0
         self.chunks_left = self.turn.cancel_after_chunks
+        self.ending: Ending = "censored"
+        self.error = ""
+        self.ended_at_ns = scheduled_at_ns
+        self.parser: ResponseParser | None = None
 
     @property
     def turn(self) -> Turn:
@@ -71,14 +81,23 @@ class Exchange:
         self.chunks_left -= piece.count(b"data:")
         return self.chunks_left <= 0
 
-    def capture(self, ending: Ending, *, finished_at_ns: int, clock_map: ClockMap) -> Capture:
+    def end(self, ending: Ending, *, error: str, at_ns: int, parser: ResponseParser | None) -> None:
+        """Note how it ended; costs nothing, since other streams may be waiting to be read."""
+        self.ending, self.error, self.ended_at_ns, self.parser = ending, error, at_ns, parser
+
+    @property
+    def went_well(self) -> bool:
+        """True when, for the transport, an answer came: what it says is judged later."""
+        return self.ending in _GOOD_ENDINGS and self.parser is not None and self.parser.status in range(200, 300)
+
+    def capture(self, clock_map: ClockMap) -> Capture:
         """Return what the transport saw; the raw stamps come onto the monotonic line here.
 
         A whole answer ended with its last read; any other ending is dated by the worker.
         """
-        stamps_ns = self._map_stamps(clock_map, finished_at_ns)
-        if ending in {"complete", "done_but_open"} and stamps_ns:
-            finished_at_ns = stamps_ns[-1]
+        stamps_ns = self._map_stamps(clock_map, self.ended_at_ns)
+        is_dated = self.ending in {"complete", "done_but_open"} and bool(stamps_ns)
+        headers = self.parser.headers if self.parser else {}
         return Capture(
             index=self.turn.index,
             meta=self.turn.meta,
@@ -86,8 +105,11 @@ class Exchange:
             connect_started_at_ns=self.connect_started_at_ns,
             connected_at_ns=self.connected_at_ns,
             sent_at_ns=self.sent_at_ns,
-            finished_at_ns=finished_at_ns,
-            ending=ending,
+            finished_at_ns=stamps_ns[-1] if is_dated else self.ended_at_ns,
+            ending=self.ending,
+            error=self.error,
+            http_status=self.parser.status if self.parser else None,
+            content_type=headers.get("content-type", ""),
             retries=self.retries,
             is_kernel_stamped=self.is_kernel_stamped,
             stamps_ns=stamps_ns,

@@ -6,8 +6,7 @@ since the request asks for ``identity``.
 """
 
 import re
-from collections.abc import Mapping
-from enum import Enum, auto
+from collections.abc import Callable, Mapping
 
 _MAX_HEAD_BYTES = 1 << 16
 _MAX_CHUNK_LINE_BYTES = 4096
@@ -16,30 +15,28 @@ _FIELD_NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?")
 _KNOWN_SIZES: dict[bytes, int] = {}
 _KNOWN_SIZES_LIMIT = 4096
+_SIZE_LINE_BYTES = 18
+"""Longest size line, its end included, that the fast way looks for."""
 
 
 class HttpError(ValueError):
     """The peer does not speak HTTP/1.1 as RFC 9112 has it."""
 
 
-class _State(Enum):
-    HEAD = auto()
-    CHUNK_SIZE = auto()
-    CHUNK_DATA = auto()
-    CHUNK_END = auto()
-    TRAILER = auto()
-    LENGTH = auto()
-    UNTIL_CLOSE = auto()
-    COMPLETE = auto()
+_Step = Callable[["ResponseParser", list[bytes]], bool]
 
 
 class ResponseParser:
-    """Reads one response; ``feed`` returns the body bytes that a read completed."""
+    """Reads one response; ``feed`` returns the body bytes that a read completed.
 
-    __slots__ = ("_buffer", "_left", "_minor", "_state", "headers", "is_complete", "status")
+    Its state is the method that takes the next element off the buffer; each returns False when more bytes are needed.
+    It is kept unbound, since a bound one would make a cycle and workers run without the cycle collector.
+    """
+
+    __slots__ = ("_buffer", "_left", "_minor", "_take", "headers", "is_complete", "status")
 
     def __init__(self) -> None:
-        self._state = _State.HEAD
+        self._take: _Step = ResponseParser._take_head
         self._buffer = b""
         self._left = 0
         self._minor = 1
@@ -58,17 +55,28 @@ class ResponseParser:
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes and return the body in them; raises ``HttpError``."""
-        if self._state is _State.CHUNK_SIZE and not self._buffer:
-            size = _KNOWN_SIZES.get(data[: data.find(b"\r\n", 0, 18)])
-            if size is not None and data.endswith(b"\r\n"):
-                start = data.index(b"\r\n") + 2
-                if len(data) == start + size + 2:
-                    return data[start:-2]
-        return self._feed_slowly(data)
+        if self._take is not ResponseParser._take_chunk_size or self._buffer:
+            return self._feed_slowly(data)
+        # Whole chunks of a size seen before, which is nearly all of a stream, need no state.
+        start, pieces = 0, []
+        while True:
+            end = data.find(b"\r\n", start, start + _SIZE_LINE_BYTES)
+            size = _KNOWN_SIZES.get(data[start:end])
+            if size is None:
+                break
+            stop = end + 2 + size
+            if data[stop : stop + 2] != b"\r\n":
+                break
+            if start == 0 and stop + 2 == len(data):
+                return data[end + 2 : stop]
+            pieces.append(data[end + 2 : stop])
+            start = stop + 2
+        pieces.append(self._feed_slowly(data[start:]))
+        return b"".join(pieces)
 
     def finish(self) -> None:
         """Say that the peer closed the connection; raises ``HttpError`` when the response is not whole by then."""
-        if self._state is _State.UNTIL_CLOSE:
+        if self._take is ResponseParser._take_until_close:
             self.is_complete = True
         elif not self.is_complete:
             raise HttpError("the connection closed inside the response")
@@ -76,30 +84,11 @@ class ResponseParser:
     def _feed_slowly(self, data: bytes) -> bytes:
         self._buffer += data
         body: list[bytes] = []
-        while self._step(body):
+        while self._take(self, body):
             pass
-        self.is_complete = self._state is _State.COMPLETE
         return b"".join(body)
 
-    def _step(self, body: list[bytes]) -> bool:
-        """Take one element off the buffer; returns False when more bytes are needed."""
-        match self._state:
-            case _State.HEAD:
-                return self._take_head()
-            case _State.CHUNK_SIZE:
-                return self._take_chunk_size()
-            case _State.CHUNK_DATA | _State.LENGTH:
-                return self._take_data(body)
-            case _State.CHUNK_END:
-                return self._take_chunk_end()
-            case _State.TRAILER:
-                return self._take_trailer()
-            case _State.UNTIL_CLOSE:
-                body.append(self._buffer)
-                self._buffer = b""
-        return False
-
-    def _take_head(self) -> bool:
+    def _take_head(self, _body: list[bytes]) -> bool:
         end = self._buffer.find(b"\r\n\r\n")
         if end < 0:
             if len(self._buffer) > _MAX_HEAD_BYTES:
@@ -122,22 +111,24 @@ class ResponseParser:
         if status == 101:
             raise HttpError("the server switched protocols")
         if status < 200:
-            self._state = _State.HEAD  # An interim response such as 103; the real one follows.
+            self._take = ResponseParser._take_head  # An interim response such as 103; the real one follows.
         elif status in {204, 304}:
-            self._state = _State.COMPLETE
+            self._complete()
         elif (coding := headers.get("transfer-encoding")) is not None:
             if coding.lower() != "chunked":
                 raise HttpError(f"transfer-encoding: got {coding[:40]!r}, want chunked")
-            self._state = _State.CHUNK_SIZE
+            self._take = ResponseParser._take_chunk_size
         elif (length := headers.get("content-length")) is not None:
             if not (length.isascii() and length.isdigit()):
                 raise HttpError(f"content-length: got {length[:40]!r}, want digits")
             self._left = int(length)
-            self._state = _State.LENGTH if self._left else _State.COMPLETE
+            self._take = ResponseParser._take_data
+            if not self._left:
+                self._complete()
         else:
-            self._state = _State.UNTIL_CLOSE
+            self._take = ResponseParser._take_until_close
 
-    def _take_chunk_size(self) -> bool:
+    def _take_chunk_size(self, _body: list[bytes]) -> bool:
         end = self._buffer.find(b"\r\n")
         if end < 0:
             if len(self._buffer) > _MAX_CHUNK_LINE_BYTES:
@@ -148,33 +139,53 @@ class ResponseParser:
         if not size:
             raise HttpError(f"not a chunk size: {line[:40]!r}")
         self._left = int(size[1], 16)
-        if self._left and len(line) < 18 and len(_KNOWN_SIZES) < _KNOWN_SIZES_LIMIT:
+        if self._left and end < _SIZE_LINE_BYTES - 1 and len(_KNOWN_SIZES) < _KNOWN_SIZES_LIMIT:
             _KNOWN_SIZES[line] = self._left
         self._buffer = self._buffer[end + 2 :]
-        self._state = _State.CHUNK_DATA if self._left else _State.TRAILER
+        self._take = ResponseParser._take_chunk if self._left else ResponseParser._take_trailer
         return True
 
+    def _take_chunk(self, body: list[bytes]) -> bool:
+        if self._take_left(body) and self._left == 0:
+            self._take = ResponseParser._take_chunk_end
+            return True
+        return False
+
     def _take_data(self, body: list[bytes]) -> bool:
+        if self._take_left(body) and self._left == 0:
+            self._complete()
+        return False
+
+    def _take_left(self, body: list[bytes]) -> bool:
+        """Take what is there of the ``_left`` bytes; returns True when that was something."""
         piece = self._buffer[: self._left]
-        if not piece:
-            return False
         body.append(piece)
         self._buffer = self._buffer[len(piece) :]
         self._left -= len(piece)
-        if self._left == 0:
-            self._state = _State.CHUNK_END if self._state is _State.CHUNK_DATA else _State.COMPLETE
-        return True
+        return bool(piece)
 
-    def _take_chunk_end(self) -> bool:
+    def _take_until_close(self, body: list[bytes]) -> bool:
+        body.append(self._buffer)
+        self._buffer = b""
+        return False
+
+    def _take_nothing(self, _body: list[bytes]) -> bool:
+        return False
+
+    def _complete(self) -> None:
+        self.is_complete = True
+        self._take = ResponseParser._take_nothing
+
+    def _take_chunk_end(self, _body: list[bytes]) -> bool:
         if len(self._buffer) < 2:
             return False
         if not self._buffer.startswith(b"\r\n"):
             raise HttpError(f"a chunk is longer than its size: {self._buffer[:20]!r}")
         self._buffer = self._buffer[2:]
-        self._state = _State.CHUNK_SIZE
+        self._take = ResponseParser._take_chunk_size
         return True
 
-    def _take_trailer(self) -> bool:
+    def _take_trailer(self, _body: list[bytes]) -> bool:
         end = self._buffer.find(b"\r\n")
         if end < 0:
             if len(self._buffer) > _MAX_HEAD_BYTES:
@@ -182,7 +193,7 @@ class ResponseParser:
             return False
         is_last, self._buffer = end == 0, self._buffer[end + 2 :]
         if is_last:
-            self._state = _State.COMPLETE
+            self._complete()
         return True
 
 

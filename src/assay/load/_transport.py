@@ -17,7 +17,7 @@ from assay.load._exchange import Exchange
 from assay.load._http import HttpError
 from assay.load._job import Job
 from assay.load._poller import READ, WRITE, Poller
-from assay.load._spool import Capture, Ending
+from assay.load._spool import Ending
 from assay.load._stamps import ANCILLARY_BYTES, ClockMap, unpack_stamp
 
 _WAIT_NS = 50_000_000
@@ -33,7 +33,7 @@ _MAY_BE_STALE = frozenset({"reset", "closed_early"})
 class Transport:
     """The network side of one worker."""
 
-    def __init__(self, job: Job, poller: Poller, on_end: Callable[[Exchange, Capture], None]) -> None:
+    def __init__(self, job: Job, poller: Poller, on_end: Callable[[Exchange], None]) -> None:
         self._job, self._poller, self._on_end = job, poller, on_end
         self._pool = ConnectionPool(job, poller)
         self._head = job.head.encode("latin-1")
@@ -107,21 +107,17 @@ class Transport:
         return self._cancels[0][0] if self._cancels else None
 
     def end(self, exchange: Exchange, ending: Ending, *, error: str = "", keep: bool = False) -> None:
-        """Take the exchange off its connection, close that unless ``keep``, and hand the capture over."""
-        now_ns = time.monotonic_ns()
-        self.clock_map.observe()
-        capture = exchange.capture(ending, finished_at_ns=now_ns, clock_map=self.clock_map)
-        capture.error = error
-        self.reads += len(capture.stamps_ns)
+        """Take the exchange off its connection, close that unless ``keep``, and hand the exchange over."""
         connection = self.in_flight.pop(exchange, None)
+        parser = None if connection is None else connection.parser
+        exchange.end(ending, error=error, at_ns=time.monotonic_ns(), parser=parser)
+        self.reads += len(exchange.stamps)
         if connection is not None:
-            capture.http_status = connection.parser.status
-            capture.content_type = connection.parser.headers.get("content-type", "")
             if keep:
                 self._pool.give_back(connection)
             else:
                 self._pool.close(connection)
-        self._on_end(exchange, capture)
+        self._on_end(exchange)
 
     # Connecting.
 

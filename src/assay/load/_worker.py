@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,16 +20,21 @@ from typing import Any, BinaryIO
 from assay.load._exchange import Exchange
 from assay.load._job import Item, Job, iter_items
 from assay.load._poller import READ, Poller, make_poller
-from assay.load._spool import Capture, pack_capture
-from assay.load._timer import set_fine_timers
+from assay.load._spool import pack_capture
+from assay.load._timer import raise_priority, set_fine_timers
 from assay.load._transport import Transport
 
 _TICK_NS = 50_000_000
 _REPORT_NS = 200_000_000
+_NAP_NS = 250_000
+"""Longest pause between two looks at the sockets; chunks of one stream closer than this may share a read."""
 _STDIN = 0
 _STDOUT = 1
 _ORPHANED = 3
-_GOOD_ENDINGS = frozenset({"complete", "done_but_open", "cancelled"})
+_BEGINS_AT_ONCE = 16
+"""Requests sent between two looks at the sockets: a burst of sends must not keep answers waiting."""
+_BACKLOG_LIMIT = 256
+"""Ended exchanges that may wait for a quiet moment to be spooled."""
 
 
 class LoadWorker:
@@ -51,6 +57,8 @@ class LoadWorker:
         self._control = b""
         self._cpu_start_s = 0.0
         self._well = self._badly = 0
+        # Ended, not yet spooled: packing an answer takes as long as twenty reads, and other streams are running.
+        self._backlog: deque[Exchange] = deque()
 
     def run(self) -> None:
         """Connect ahead, wait for the start, carry out the schedule, drain, and report."""
@@ -65,6 +73,8 @@ class LoadWorker:
             self._step(self._start_ns)
         for exchange in list(self._transport.in_flight):
             self._transport.end(exchange, "censored", error="still running when the run ended")
+        while self._backlog:
+            self._spool_one()
         self._report_progress(is_final=True)
 
     def _step(self, start_ns: int) -> None:
@@ -74,18 +84,33 @@ class LoadWorker:
         self._start_scheduled(start_ns, now_ns)
         self._transport.cancel_due(now_ns)
         if self._close_ns is not None and now_ns >= self._close_ns:
+            self._start_scheduled(start_ns, now_ns, at_most=sys.maxsize)
             self._close(now_ns)
         if now_ns >= self._next_tick_ns:
             self._tick(now_ns)
-        self._wait(self._next_due_ns(start_ns) - time.monotonic_ns())
+        timeout_ns = self._next_due_ns(start_ns) - time.monotonic_ns()
+        had_events = self._wait(0 if self._backlog else timeout_ns)
+        if self._backlog and (not had_events or len(self._backlog) > _BACKLOG_LIMIT):
+            self._spool_one()
+        elif had_events and self._job.is_kernel_stamped:
+            self._nap(self._next_due_ns(start_ns) - time.monotonic_ns())
 
-    def _wait(self, timeout_ns: int) -> None:
+    def _nap(self, until_due_ns: int) -> None:
+        """Let reads gather: the kernel has stamped them, and a look at the sockets costs as much as several reads."""
+        nap_ns = min(_NAP_NS, until_due_ns)
+        if nap_ns > 0:
+            time.sleep(nap_ns / 1e9)
+
+    def _wait(self, timeout_ns: int) -> bool:
+        """React to what is ready within ``timeout_ns``; returns whether anything was."""
         on_ready = self._transport.on_ready
-        for fd, readiness in self._poller.wait(timeout_ns):
+        events = self._poller.wait(timeout_ns)
+        for fd, readiness in events:
             if fd == _STDIN:
                 self._take_control()
             else:
                 on_ready(fd, readiness)
+        return bool(events)
 
     def _next_due_ns(self, start_ns: int) -> int:
         due_ns = self._next_tick_ns
@@ -127,7 +152,7 @@ class LoadWorker:
                     self._close_ns = self._start_ns + self._job.duration_ns
             elif word == b"close":
                 now_ns = time.monotonic_ns()
-                self._start_scheduled(self._start_ns or now_ns, now_ns)
+                self._start_scheduled(self._start_ns or now_ns, now_ns, at_most=sys.maxsize)
                 self._close(now_ns)
 
     def _close(self, now_ns: int) -> None:
@@ -149,7 +174,9 @@ class LoadWorker:
             heapq.heappush(self._later, (due_ns, self._tie_breaker, item, turn_number))
 
     def _start_later(self, now_ns: int) -> None:
-        while self._later and self._later[0][0] <= now_ns:
+        for _ in range(_BEGINS_AT_ONCE):
+            if not self._later or self._later[0][0] > now_ns:
+                return
             due_ns, _, item, turn_number = heapq.heappop(self._later)
             item = item or self._take_next()
             if item is not None:
@@ -159,8 +186,10 @@ class LoadWorker:
         item, self._next = self._next, next(self._items, None)
         return item
 
-    def _start_scheduled(self, start_ns: int, now_ns: int) -> None:
-        while self._next is not None and self._next.due_ns is not None:
+    def _start_scheduled(self, start_ns: int, now_ns: int, at_most: int = _BEGINS_AT_ONCE) -> None:
+        for _ in range(at_most):
+            if self._next is None or self._next.due_ns is None:
+                return
             due_ns = start_ns + self._next.due_ns
             if due_ns > now_ns or (self._close_ns is not None and due_ns >= self._close_ns):
                 return
@@ -180,31 +209,35 @@ class LoadWorker:
         else:
             self._transport.begin(exchange)
 
-    def _on_end(self, exchange: Exchange, capture: Capture) -> None:
-        """Spool the capture at once, then let the session's next turn or the freed slot follow."""
-        self._spool.write(pack_capture(capture))
-        went_well = capture.ending in _GOOD_ENDINGS and 200 <= (capture.http_status or 0) < 300
+    def _on_end(self, exchange: Exchange) -> None:
+        """Queue the exchange for the spool, and let the session's next turn or the freed slot follow."""
+        self._backlog.append(exchange)
+        went_well = exchange.went_well
         self._well += went_well
         self._badly += not went_well
         next_turn = exchange.turn_number + 1
         has_next = next_turn < len(exchange.item.turns)
         if has_next and went_well:
-            due_ns = (capture.finished_at_ns or capture.scheduled_at_ns) + exchange.item.turns[next_turn].think_ns
+            due_ns = exchange.ended_at_ns + exchange.item.turns[next_turn].think_ns
             self._push(due_ns, exchange.item, next_turn)
             return
         if has_next:
             self._drop_rest(exchange)
         if self._job.concurrency is not None:
-            self._push(time.monotonic_ns(), None, 0)
+            self._push(exchange.ended_at_ns, None, 0)
+
+    def _spool_one(self) -> None:
+        self._transport.clock_map.observe()
+        self._spool.write(pack_capture(self._backlog.popleft().capture(self._transport.clock_map)))
 
     def _drop_rest(self, failed: Exchange) -> None:
         """Record the turns that cannot follow a failed one, so that the outcomes add up to what was planned."""
         self._open_sessions -= 1
-        now_ns = time.monotonic_ns()
-        for turn in failed.item.turns[failed.turn_number + 1 :]:
-            error = "an earlier turn of its session failed"
-            capture = Capture(turn.index, turn.meta, now_ns, finished_at_ns=now_ns, ending="dropped", error=error)
-            self._spool.write(pack_capture(capture))
+        now_ns = failed.ended_at_ns
+        for turn_number in range(failed.turn_number + 1, len(failed.item.turns)):
+            rest = Exchange(failed.item, turn_number, scheduled_at_ns=now_ns, deadline_ns=now_ns)
+            rest.end("dropped", error="an earlier turn of its session failed", at_ns=now_ns, parser=None)
+            self._backlog.append(rest)
             self._badly += 1
 
     def _report_progress(self, *, is_final: bool = False) -> None:
@@ -239,6 +272,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     job = Job.from_line(_read_line(_STDIN))
     set_fine_timers()
+    raise_priority()
     gc.collect()
     # Exchanges die by reference count; a collection in the middle of the load would only delay reads and sends.
     gc.disable()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from assay.load._poller import READ, WRITE, Poller, make_poller
-from assay.load._timer import set_fine_timers
+from assay.load._timer import raise_priority, set_fine_timers
 from assay.load.reference.log import pack_stream
 from assay.load.reference.timing import ReferenceTiming
 
@@ -272,6 +272,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     arguments = _read_arguments()
     set_fine_timers()
+    raise_priority()
     gc.disable()
     listener = socket.create_server(("127.0.0.1", arguments["port"]), backlog=_BACKLOG)
     listener.setblocking(False)
