@@ -3,6 +3,18 @@
 from collections.abc import Mapping
 
 from assay.core.errors import BadInputError, bad_input, did_you_mean
+from assay.engines._convert import MODEL_PACKAGE, converted_model, ensure_converted_model
+from assay.engines._doctor import Finding, check_start, diagnose
+from assay.engines._environments import (
+    Environment,
+    LocalEngine,
+    all_environments,
+    environment_of,
+    find_environment,
+    local_engines,
+)
+from assay.engines._install import InstallProgress, install, remove
+from assay.engines._recipes import Recipe, Refusal, find_recipe, load_recipes
 from assay.engines.launch import EngineFailedError, RunningEngine, attach, launch, no_environment
 from assay.engines.llamacpp import LlamaCpp
 from assay.engines.types import Command, Engine, LaunchRequest, ProbeRequest
@@ -26,14 +38,33 @@ def _unknown(name: str) -> BadInputError:
 
 __all__ = [
     "ENGINES",
+    "MODEL_PACKAGE",
     "Command",
     "Engine",
     "EngineFailedError",
+    "Environment",
+    "Finding",
+    "InstallProgress",
     "LaunchRequest",
+    "LocalEngine",
     "ProbeRequest",
+    "Recipe",
+    "Refusal",
     "RunningEngine",
+    "all_environments",
     "attach",
+    "check_start",
+    "converted_model",
+    "diagnose",
     "engine_named",
+    "ensure_converted_model",
+    "environment_of",
+    "find_environment",
+    "find_recipe",
+    "install",
     "launch",
+    "load_recipes",
+    "local_engines",
     "no_environment",
+    "remove",
 ]
