@@ -1,8 +1,8 @@
 """A server of known timing: what a client should have measured, from the server's own send log.
 
-It speaks the OpenAI chat and completions streams, sends the k-th chunk at ``received + ttft + k * itl`` and logs the
-moment before each send. The load generator certifies itself against it, and the tests and benchmarks use its log as
-their oracle. It generates nothing: every chunk carries the same word.
+It speaks OpenAI chat and completions (streamed or whole) and embeddings, sends the k-th chunk at
+``received + ttft + k * itl`` and logs the moment before each send. The load generator certifies itself against it, and
+the tests and benchmarks use its log as their oracle. It generates nothing: every chunk carries the same word.
 """
 
 from assay.load.reference.log import ReferenceStream, load_reference_log

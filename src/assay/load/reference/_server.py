@@ -1,7 +1,9 @@
 """The reference server's process: one loop, timers to the microsecond, a stamp before every send.
 
 It shares with the load generator the poller and the timer set-up, and nothing of what is measured: it builds its own
-responses, keeps its own times, and reads requests itself. It leaves when its standard input ends.
+responses, keeps its own times, and reads requests itself. A request's arrival is the kernel's receive timestamp where
+there is one, so that a loop that is busy sending does not pass for the client's error. It leaves when its standard input
+ends.
 """
 
 import gc
@@ -11,6 +13,7 @@ import os
 import re
 import signal
 import socket
+import struct
 import sys
 import time
 from array import array
@@ -28,6 +31,12 @@ _IDLE_NS = 1_000_000_000
 _STDIN = 0
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]+)", re.IGNORECASE)
 _WORD = "word "
+_SO_TIMESTAMPING = 37
+_RECEIVE_STAMPS = (1 << 3) | (1 << 4)  # SOF_TIMESTAMPING_RX_SOFTWARE and SOF_TIMESTAMPING_SOFTWARE.
+_TIMESPEC = struct.Struct("=qq")
+_TIGHT_NS = 5_000
+"""Clock readings further apart than this were interrupted and say nothing of the difference of the clocks."""
+_EMBEDDING = [0.0, 1.0, 0.0, -1.0]
 _STREAM_HEAD = (
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\n"
     b"Transfer-Encoding: chunked\r\n\r\n"
@@ -59,6 +68,27 @@ class _Stream:
         self.interval_ns = 0
 
 
+class _ArrivalClock:
+    """When a read's bytes reached this host: the kernel's stamp on the monotonic line, or the time of the read."""
+
+    def __init__(self) -> None:
+        self._offset_ns = time.time_ns() - time.monotonic_ns()
+
+    def watch(self, sock: socket.socket) -> None:
+        if sys.platform == "linux":
+            sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, _RECEIVE_STAMPS)
+
+    def of(self, ancillary: list[tuple[int, int, bytes]]) -> int:
+        before, real, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+        if after - before < _TIGHT_NS:
+            self._offset_ns = real - (before + after) // 2
+        for _, kind, data in ancillary:
+            if kind == _SO_TIMESTAMPING:
+                stamp: tuple[int, int] = _TIMESPEC.unpack_from(data)
+                return min(stamp[0] * 1_000_000_000 + stamp[1] - self._offset_ns, after)
+        return after
+
+
 class _Server:
     def __init__(self, timing: ReferenceTiming, listener: socket.socket, log: BinaryIO, poller: Poller) -> None:
         self._timing, self._listener, self._log, self._poller = timing, listener, log, poller
@@ -71,6 +101,7 @@ class _Server:
         self._stall: tuple[int, int] | None = None
         self._ttft_ns = round(timing.ttft_s * 1e9)
         self._itl_ns = round(timing.itl_s * 1e9)
+        self._arrivals = _ArrivalClock()
 
     def run(self) -> None:
         self._poller.add(self._listener.fileno(), READ)
@@ -95,6 +126,7 @@ class _Server:
                 return
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._arrivals.watch(sock)
             client = _Client(sock)
             self._clients[client.fd] = client
             self._poller.add(client.fd, READ)
@@ -105,18 +137,18 @@ class _Server:
         if not readiness & READ:
             return
         try:
-            data = client.sock.recv(1 << 16)
+            data, ancillary, _, _ = client.sock.recvmsg(1 << 16, 128)
         except BlockingIOError:
             return
         except OSError:
-            data = b""
+            data, ancillary = b"", []
         if not data:
             self._drop(client)
             return
         client.received += data
-        self._take_requests(client)
+        self._take_requests(client, self._arrivals.of(ancillary))
 
-    def _take_requests(self, client: _Client) -> None:
+    def _take_requests(self, client: _Client, received_at_ns: int) -> None:
         while (end := client.received.find(b"\r\n\r\n")) >= 0:
             length = _LENGTH.search(client.received, 0, end + 2)
             size = end + 4 + (int(length[1]) if length else 0)
@@ -124,10 +156,9 @@ class _Server:
                 return
             head, body = client.received[:end], client.received[end + 4 : size]
             client.received = client.received[size:]
-            self._answer(client, head, body)
+            self._answer(client, head, body, received_at_ns)
 
-    def _answer(self, client: _Client, head: bytes, body: bytes) -> None:
-        received_at_ns = time.monotonic_ns()
+    def _answer(self, client: _Client, head: bytes, body: bytes, received_at_ns: int) -> None:
         method, path, *_ = head.split(b" ", 2)
         if method == b"GET":
             models = {"object": "list", "data": [{"id": "reference", "object": "model", "max_model_len": 1 << 20}]}
@@ -136,6 +167,9 @@ class _Server:
         request = json.loads(body or b"{}")
         self._serial += 1
         stream = _Stream(client, self._serial, received_at_ns)
+        if path.endswith(b"/embeddings"):
+            self._embed(stream)
+            return
         is_chat = path.endswith(b"/chat/completions")
         if self._timing.slots is not None and self._running >= self._timing.slots:
             self._waiting.append((stream, request, is_chat))
@@ -161,6 +195,12 @@ class _Server:
             stream.left, stream.last = 1, b""
             stream.chunk = _document(_whole(stream.serial, is_chat, tokens))
         self._push(first_ns, stream)
+
+    def _embed(self, stream: _Stream) -> None:
+        """Answer with one vector after the time to first token; it waits for no slot."""
+        self._running += 1
+        stream.left, stream.chunk = 1, _document(_embedding(stream.serial))
+        self._push(stream.received_at_ns + self._ttft_ns, stream)
 
     def _push(self, due_ns: int, stream: _Stream) -> None:
         self._tie_breaker += 1
@@ -249,6 +289,12 @@ def _whole(serial: int, is_chat: bool, tokens: int) -> dict[str, Any]:
     choice = {"index": 0, "finish_reason": "length"} | part
     kind = "chat.completion" if is_chat else "text_completion"
     return _base(serial, is_chat) | {"object": kind, "choices": [choice], "usage": _usage(tokens)}
+
+
+def _embedding(serial: int) -> dict[str, Any]:
+    data = [{"object": "embedding", "index": 0, "embedding": _EMBEDDING}]
+    usage = {"prompt_tokens": 8, "total_tokens": 8}
+    return {"id": f"ref-{serial}", "object": "list", "model": "reference", "data": data, "usage": usage}
 
 
 def _document(document: dict[str, Any]) -> bytes:

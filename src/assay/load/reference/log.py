@@ -16,7 +16,7 @@ class ReferenceStream:
     serial: int
     """The answer's ``id`` is ``ref-<serial>``."""
     received_at_ns: int
-    """When the last byte of the request had been read."""
+    """When the last byte of the request had reached the server's host; when it was read, without kernel stamps."""
     send_at_ns: tuple[int, ...]
     """Just before each chunk's ``send``."""
 

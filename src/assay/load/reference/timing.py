@@ -8,7 +8,7 @@ class ReferenceTiming:
     """The delays of every stream, in seconds; the number of tokens is the request's ``max_tokens``."""
 
     ttft_s: float = 0.05
-    """From the last byte of the request to the send of the first chunk."""
+    """From the arrival of the request's last byte to the send of the first chunk."""
     itl_s: float = 0.01
     """From one chunk to the next; 0 sends all chunks at once."""
     tokens_per_chunk: int = 1
